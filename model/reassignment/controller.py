@@ -26,7 +26,7 @@ from model.protocol.controllership import (
 )
 from model.protocol.state import BROKERS
 from model.protocol.strategies import reassigned_partition
-from model.reassignment.kip_455 import after_update, is_kip_455
+from model.reassignment.kip_455 import after_update, is_kip_455, is_move
 from model.reassignment.replica_lists import (
     all_within,
     brokers_if,
@@ -80,7 +80,8 @@ def controller_writes_union_of_replicas(now, new, broker):
         new.zk.removing = brokers_where(lambda b: all_of(
             listed(union, b), not_(listed(cache.target, b))))
         new.cache[broker] = cache.but(
-            assignment=union, **goes_to(now, cache, after_update(now.zk, cache.target)))
+            assignment=union, **goes_to(
+                now, cache, after_update(now.zk, cache.target), is_move(now.zk, cache.target)))
         return
     new.cache[broker] = cache.but(task="bumping", assignment=union)
 

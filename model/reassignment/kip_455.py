@@ -76,11 +76,15 @@ def after_update(zk, target):
 
     Kafka: isReassignmentComplete (2.4)
     """
-    comes_back = every(BROKERS, lambda b: all_of(
+    done = any_of(not_(is_move(zk, target)), all_within(target, zk.isr))
+    return when(done, task("adopting"), task("bumping"))
+
+
+def is_move(zk, target):
+    """Replicas come or go: the target is not the original replicas in some order."""
+    return not_(every(BROKERS, lambda b: all_of(
         implies(listed(target, b), is_original(zk, b)),
-        implies(is_original(zk, b), listed(target, b))))
-    in_sync = all_within(target, zk.isr)
-    return when(any_of(comes_back, in_sync), task("adopting"), task("bumping"))
+        implies(is_original(zk, b), listed(target, b)))))
 
 
 def update(now, new, broker, target, replicas):
@@ -92,7 +96,7 @@ def update(now, new, broker, target, replicas):
     goes_on = needless.is_empty()                   # and looks whether the target is in the ISR
     then = when(goes_on, after_update(zk, target), task("replacing"))
     seen = {part: when(goes_on, value, getattr(cache, part))
-            for part, value in goes_to(now, cache, then).items()}
+            for part, value in goes_to(now, cache, then, is_move(zk, target)).items()}
     seen["task"] = then
     new.zk.assignment = replicas
     new.zk.adding = brokers_where(lambda b: all_of(listed(target, b), not_(is_original(zk, b))))
@@ -169,4 +173,5 @@ def controller_deletes_cancelled_adding_replicas(now, new, broker):
 
     stop(now, new, broker, cache.old, "delete", cache.epoch)
     new.cache[broker] = cache.but(
-        old=BLANK, **goes_to(now, cache, after_update(now.zk, cache.target)))
+        old=BLANK, **goes_to(
+            now, cache, after_update(now.zk, cache.target), is_move(now.zk, cache.target)))

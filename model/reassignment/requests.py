@@ -19,6 +19,7 @@ from model.protocol.state import BROKERS
 from model.reassignment.kip_455 import (
     after_update,
     is_kip_455,
+    is_move,
     is_twelve_steps,
     moves,
     next_phase,
@@ -68,7 +69,7 @@ def is_missing(now, broker, target):
     return all_of(listed(asked(now, broker), target), not_(now.cache[broker].live.has(target)))
 
 
-def take_up(now, new, broker, then):
+def take_up(now, new, broker, then, looks=None):
     """The target is kept in memory from now on; so are the other entries, where they are loaded
     together."""
     cache, target = now.cache[broker], asked(now, broker)
@@ -77,7 +78,7 @@ def take_up(now, new, broker, then):
         known = when(cache.task == "beginning", cache.other, now.zk.other)
     new.cache[broker] = cache.but(
         target=target, other=known, begins=not version.request_znode_not_rewritten,
-        **goes_to(now, cache, then))
+        **goes_to(now, cache, then, looks))
     if not version.moves_forgotten_on_resign:
         new.kept[broker] = target
 
@@ -98,7 +99,8 @@ def controller_begins_move(now, new, broker):
 
     target = asked(now, broker)
     same = is_same(target, now.cache[broker].assignment)
-    take_up(now, new, broker, when(same, after_update(now.zk, target), task("assigning")))
+    then = when(same, after_update(now.zk, target), task("assigning"))
+    take_up(now, new, broker, then, any_of(not_(same), is_move(now.zk, target)))
 
 
 @transition(only=is_twelve_steps, broker=BROKERS)

@@ -111,16 +111,19 @@ def read_znode(now):
     return {"leader": zk.leader, "isr": zk.isr, "version": zk.version}
 
 
-def goes_to(now, cache, then):
+def goes_to(now, cache, then, looks=None):
     """The next task, with the partition's state as read when that was decided.
 
     To see whether the targets have caught up, a controller only reads the state: it keeps the
     leader that it has in memory, and a deposed controller does not know the leader that its
-    successor elected.
+    successor elected. Where the replicas stay as they were it `looks` at nothing; None: it does.
+
     Kafka: KafkaController.areReplicasInIsr, isReassignmentComplete (2.4)
     """
-    return {**read_znode(now), "task": then,
-            "leader": when(then == "adopting", cache.leader, now.zk.leader)}
+    found = {**read_znode(now), "leader": when(then == "adopting", cache.leader, now.zk.leader)}
+    if looks is not None:
+        found = {part: when(looks, value, getattr(cache, part)) for part, value in found.items()}
+    return {"task": then, **found}
 
 
 def read_state(now, **more):

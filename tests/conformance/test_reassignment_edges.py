@@ -81,7 +81,7 @@ def test_every_edge_of_larger_graphs_is_covered(
         ("controller_writes", 5_788, "controller_write_conflicts"),
         ("unknown_partition", 4_298, "controller_drops_unknown_partition"),
         ("deletion", 4_454, "controller_drops_move_of_deleted_topic"),
-        ("cancelled", 9_980, "controller_deletes_cancelled_adding_replicas"),
+        ("cancelled", 9_960, "controller_deletes_cancelled_adding_replicas"),
         ("two_targets", 24_370, "controller_sees_targets_in_sync"),
         ("two_leave", 77_498, "controller_takes_old_replica_offline"),
         ("withdrawn", 4_966, "admin_withdraws_request"),
