@@ -59,7 +59,7 @@ def test_every_edge_of_a_move_without_faults_is_covered(
     [
         ("2.3", {"replicas": 2}, 14_422, "request_to_non_replica_is_refused"),
         ("2.3", {"moves": 2}, 7_168, "controller_drops_request_already_assigned"),
-        ("2.4", {"moves": 2}, 22_072, "controller_deletes_cancelled_adding_replicas"),
+        ("2.4", {"moves": 2}, 22_052, "controller_deletes_cancelled_adding_replicas"),
         ("2.7", {}, 3_216, "controller_is_asked_to_reassign"),
     ],
 )
