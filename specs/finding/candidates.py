@@ -86,9 +86,6 @@ class BoundedSteps(GroundedSteps):
         super().__init__(recorded, bounds, [*known, *also])
         self.known = [self.grounded.ground(term, {}) for term in known]
         self.instances = self._different()
-        self.by_step: dict[str, list[Instance]] = {}
-        for one in self.instances:
-            self.by_step.setdefault(one.step.transition.name, []).append(one)
         self._grounded: dict[int, Term] = {}
         self._after: dict[int, tuple[dict[int, Any], dict[Term, Any]]] = {}
 
@@ -142,14 +139,10 @@ class BoundedSteps(GroundedSteps):
 
     def after(self, instance: Instance, one: InvariantCandidate) -> Any:
         """A candidate as a formula about the state after an instance."""
-        return self.term_after(instance, self.ground(one))
-
-    def term_after(self, instance: Instance, term: Term) -> Any:
-        """A grounded term as a formula about the state after an instance."""
         if instance.number not in self._after:
             self._after[instance.number] = (self.written(instance), {})
         written, memo = self._after[instance.number]
-        return self.lower_after(term, written, memo)
+        return self.lower_after(self.ground(one), written, memo)
 
     def failing(self, instance: Instance | None, one: InvariantCandidate) -> list[Any]:
         """Formulas: an instance is possible and a candidate fails after it; without an instance,

@@ -1,9 +1,10 @@
 """Makes candidate invariants from counterexamples to induction, to complete a part of a proof.
 
-If a goal is an invariant, no run reaches a state from which a step breaks it. A clause over the
-variables of the goal and the step excludes such a state: it denies facts that the state has and
-that no reached state has together. A clause becomes a candidate if every step keeps it, given the
-candidates so far (`generalised`). So candidates are lost only in a larger scope.
+If a goal is an invariant, no run reaches a state from which a step breaks it. Clauses over the
+variables of the goal and the step exclude such a state: each denies facts that the state has and
+that no reached state has together (`observed.ClauseGeneraliser`). All clauses that steps do not
+keep are dropped together. If that leaves a goal open, new clauses are made against the states that
+refuted the clauses which would have kept the goal.
 
 Sources of the idea: W. Schultz, I. Dardik, S. Tripakis, Plain and Simple Inductive Invariant
 Inference for Distributed Protocols in TLA+ (Endive), FMCAD 2022; A. Goel, K. Sakallah, On Symmetry
@@ -12,7 +13,9 @@ and Quantification (IC3PO), NFM 2021.
 
 from __future__ import annotations
 
+import heapq
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,27 +30,35 @@ from model.language.sorts import Sort
 from model.language.terms import Term
 from specs.finding.answers import Answer, Answers
 from specs.finding.candidates import BoundedSteps, ClausePool, InvariantCandidate
-from specs.finding.generalised import Cube, counterexample, is_kept, leave_out_unneeded
 from specs.finding.observed import (
     LOOK,
+    ClauseGeneraliser,
     SliceSample,
     StateRows,
+    chosen_values,
 )
 from specs.finding.reasons import ViolationReason, reasons
 from specs.finding.vocabulary import (
     Definitions,
     Literal,
     SliceVariables,
+    over_its_variables,
     slice_over,
 )
 from specs.grounded_steps import State
-from specs.lowering.instances import Instance, cells_of_all
+from specs.lowering.instances import Instance
 
 Report = Callable[[str], None]
 
 
 SAMPLED = 100_000
 """Rows of a slice, of each kind of states, in which reasons are made into clauses."""
+
+CORRECTED = 4
+"""Times that clauses are made of a reason, after states spoke against some."""
+
+REFUTED = 12
+"""Clauses that states speak against, after which they are made anew with these states."""
 
 NO_DEFINITIONS = Definitions(())
 
@@ -76,6 +87,10 @@ class ClauseMaker:
         """The number of literals of all slices and reasons so far."""
         return len(self._facts)
 
+    def literal(self, term: Term, holds: bool, cost: int) -> Literal:
+        """A literal of a term, with its definitions written out."""
+        return Literal(term, holds, cost, self._definitions.written_out(term))
+
     def plain(self, sorts: Sequence[Sort]) -> Iterator[tuple[SliceVariables, tuple[Literal, ...]]]:
         """Clauses of one literal, over one variable or none, that hold in all reached states. Omits
         nested field lookups, where bounds cause facts that do not hold beyond them."""
@@ -87,11 +102,16 @@ class ClauseMaker:
                     yield from ((one, (said,)) for said in (part, part.negated)
                                 if not sample.refutes([said]))  # fmt: skip
 
-    def reasons(
-        self, scope: BoundedSteps, goal: InvariantCandidate, instance: Instance | None,
-        state: State, level: int,
-    ) -> Iterator[tuple[ViolationReason, SliceSample]]:  # fmt: skip
-        """The reasons of a counterexample, each with rows of its slice.
+    def by_reason(
+        self,
+        scope: BoundedSteps,
+        goal: InvariantCandidate,
+        instance: Instance | None,
+        state: State,
+        level: int,
+    ) -> Iterator[ClauseOfReason]:
+        """Clauses that the reason of a counterexample breaks and no reached state breaks, for each
+        reason the simplest first.
 
         `level`: how far facts may be from the reason; see `_literals_of_slice`.
         """
@@ -103,7 +123,26 @@ class ClauseMaker:
             self._report(f"the reason of a counterexample: {len(facts)} facts about {one}")
             if one not in self._samples:
                 self._samples[one] = SliceSample(self._looked_at, one, SAMPLED)
-            yield reason, self._samples[one]
+            sample = self._samples[one]
+            truth = np.array([part.holds for part in facts], bool)
+            seen: set[tuple[int, ...]] = set()
+            for _ in range(CORRECTED):
+                refuted = 0
+                for parts in ClauseGeneraliser.of_columns(*sample.columns(facts)).against(
+                    truth, facts
+                ):
+                    if parts in seen:
+                        continue
+                    seen.add(parts)
+                    clause = [facts[i].negated for i in parts]
+                    if sample.refutes(clause):
+                        refuted += 1
+                        if refuted == REFUTED:
+                            break
+                    else:
+                        yield ClauseOfReason(reason, parts)
+                if refuted < REFUTED:
+                    break
 
     def _literals_of_slice(self, one: SliceVariables, level: int) -> list[Literal]:
         """What definitions say of a slice's variables, and, beyond level 0, what fields say of so
@@ -116,6 +155,30 @@ class ClauseMaker:
                 for part in self._wider[few]:
                     found.setdefault(part.term, part)
         return list(found.values())
+
+
+@dataclass(frozen=True)
+class ClauseOfReason:
+    """Some facts of a reason, by their positions, that no reached state has together."""
+
+    reason: ViolationReason
+    parts: tuple[int, ...]
+
+    @property
+    def clause(self) -> tuple[SliceVariables, tuple[Literal, ...]]:
+        """The clause over its variables."""
+        return over_its_variables(
+            self.reason.slice, [self.reason.facts[at].negated for at in self.parts]
+        )
+
+
+@dataclass(frozen=True)
+class _ToKeepOut:
+    """A state from which the instance breaks the goal."""
+
+    state: State
+    goal: InvariantCandidate
+    instance: Instance | None
 
 
 @dataclass(frozen=True)
@@ -152,127 +215,191 @@ class GuidedSearch:
         self.pool.add(known)
         self._pairs: list[tuple[State, int]] = []
         """Steps that break some candidate: the state before, and the instance."""
+        self._against_what: list[tuple[State, int]] = []
+        """States against which clauses were made, and for which goal."""
         self._because: dict[tuple[int, int], frozenset[int]] = {}
         """By candidate (or `OPEN`) and instance (or position among open goals): what it needs."""
+        self._before = self._after = scope.rows([])
+        """Steps that break some candidate, from states that break none of the remaining ones."""
 
     def run(self, until: Callable[[], bool]) -> tuple[list[int], list[GoalCounterexample]]:
         """Returns the pool positions of the candidates that steps keep, and the goals lost."""
         if not self.pool.candidates:
             for slice_, clause in self._make.plain(_sorts(self._scope)):
-                self._numbered(slice_, clause)
+                self._add_candidate(slice_, clause)
         while True:
             self.rounds += 1
             self._answers.begin()
             self._solver_of_round = _RoundSolver(self._scope, self.pool.candidates)
-            alive = self._alive()
+            alive, killers = self._alive()
             lost = self._lost(alive)
             self._report(f"round {self.rounds}: {len(self.pool.candidates)} candidates, steps "
                          f"keep {len(alive)}, {len(lost)} states to keep out")  # fmt: skip
-            if not lost or until() or not self._answered(lost, alive):
+            if not lost or until() or not self._answered(lost, killers):
                 return alive, lost
 
     # -- candidates ---------------------------------------------------------------------------
 
-    def _numbered(self, one: SliceVariables, clause: tuple[Literal, ...]) -> int:
-        """The place of a candidate in the pool, which it joins if it is new."""
+    def _add_candidate(self, one: SliceVariables, clause: tuple[Literal, ...]) -> bool:
         key = frozenset((part.term, part.holds) for part in clause)
-        number = self._numbers.setdefault(key, len(self.pool.candidates))
-        if number == len(self.pool.candidates):
-            self.pool.add([InvariantCandidate(BEGIN + number, one, clause)])
-        return number
+        if key in self._numbers:
+            return False
+        number = self._numbers[key] = len(self.pool.candidates)
+        self.pool.add([InvariantCandidate(BEGIN + number, one, clause)])
+        return True
 
-    def _answered(self, lost: Sequence[GoalCounterexample], alive: list[int]) -> bool:
-        """Did new candidates come of it? Plain clauses against all that is lost first, and of all
-        facts of a reason only where there are none; facts near the reason first."""
-        for level in range(FARTHEST + 1):
-            plain = [self._kept_out(one, alive, level, None) for one in lost]
-            if any(plain) or any(self._kept_out(one, alive, level, DEEPEST) for one in lost):
-                return True
-        return False
-
-    def _kept_out(
-        self, one: GoalCounterexample, alive: list[int], level: int, depth: int | None
-    ) -> bool:  # fmt: skip
-        """Is there a candidate alive that breaks a state? If not, one joins that every step keeps,
-        with those alive: one of the plainest clauses of a reason, or, given a depth, one of all its
-        facts. To find it so many states may have to be kept out first, one for the other."""
-        if self.pool.broken_in([one.state])[0][alive].any():
-            return True
-
-        def ask(cube: Cube, instances: Sequence[Instance]) -> Answer:
-            cube.asked += 1
-            return self._answers.of(self._solver_of_round.breaking, cube, instances, alive)
-
-        for reason, sample in self._make.reasons(
-            self._scope, one.goal, one.instance, one.state, level
-        ):
-            cube = Cube(self._scope, reason, sample)
-            if cube.is_reached(cube.parts):
+    def _add_candidates_against(self, one: _ToKeepOut) -> int:
+        """How many new candidates break that state: some that steps are not known not to keep,
+        and the plainest of the others, in case that these are to be rescued."""
+        before = sum(number == one.goal.number for _, number in self._against_what)
+        level = before // FEW_TIMES % (FARTHEST + 1)
+        self._against_what.append((one.state, one.goal.number))
+        kept = left = looked_at = weakened = 0
+        for made in self._make.by_reason(self._scope, one.goal, one.instance, one.state, level):
+            slice_, clause = made.clause
+            is_known = frozenset((part.term, part.holds) for part in clause) in self._numbers
+            looked_at += not is_known
+            spoken_against = self._spoken_against(InvariantCandidate(BEGIN, slice_, clause))
+            if spoken_against.any() and weakened < WEAKENED:
+                weakened += sum(self._add_candidate(*weaker.clause)
+                                for weaker in self._weaker(made, spoken_against))  # fmt: skip
+            if is_known:
                 continue
-            for parts in cube.plainest():
-                if cube.asked > ASKED:
-                    break
-                if is_kept(cube, parts, ask):
-                    if self._joins(cube, one.state, alive):
-                        return True
-                    cube.restart()
-            if depth is None or len(reason.slice.variables) > FEW_VARIABLES:
-                continue
-            while (found := counterexample(cube, ask)) is not None:
-                state, fewer, instance = found
-                if fewer and not cube.is_reached(fewer):
-                    cube.without(fewer)
-                    continue
-                breaking = InvariantCandidate(-1, *reason.clause(cube.parts))
-                before = GoalCounterexample(breaking, instance, state)
-                if not depth or not self._kept_out(before, alive, level, depth - 1):
+            if not spoken_against.any():
+                kept += self._add_candidate(slice_, clause)
+            elif left < SPOKEN_AGAINST:
+                left += self._add_candidate(slice_, clause)
+            if kept == PLAINEST or looked_at == LOOKED_AT:
+                break
+        return kept + left + weakened
+
+    def _spoken_against(self, one: InvariantCandidate) -> npt.NDArray[np.bool_]:
+        """Which of the known steps, from states that break nothing that steps keep, lead from where
+        this holds to where it does not."""
+        if not self._before.count:
+            return np.zeros(0, bool)
+        term = one.closed
+        holds, after = (rows.wide(rows.of(self._scope.grounded.ground(term, {}))).astype(bool)
+                        for rows in (self._before, self._after))  # fmt: skip
+        spoken: npt.NDArray[np.bool_] = holds & ~after
+        return spoken
+
+    def _weaker(
+        self, made: ClauseOfReason, by: npt.NDArray[np.bool_]
+    ) -> Iterator[ClauseOfReason]:  # fmt: skip
+        """The clause with more of its reason's facts, such that the steps which spoke against it
+        keep it: where what was reached is too small, the plainest clause says too much."""
+        one, parts = made.reason.slice, made.parts
+        facts = [made.reason.facts[at] for at in parts]
+        used = frozenset[str]().union(*(part.term.free for part in facts))
+        more = [at for at, part in enumerate(made.reason.facts)
+                if at not in parts and part.term.free <= used]  # fmt: skip
+        if not more:
+            return
+        few = SliceVariables(tuple(v for v in one.variables if v.args[0] in used))
+        rows, ground, found = self._after, self._scope.grounded.ground, []
+        for chosen in chosen_values(few, self._scope.grounded.bounds):
+            left = by
+            for part in facts:
+                left = left & (rows.wide(rows.of(ground(part.atom, chosen))) == part.holds)
+                if not left.any():
                     break
             else:
-                leave_out_unneeded(cube, ask)
-                if self._joins(cube, one.state, alive):
-                    return True
-        return False
+                found.append(np.stack([
+                    rows.wide(rows.of(ground(made.reason.facts[at].atom, chosen)))[left]
+                    for at in more
+                ], axis=1).astype(bool))  # fmt: skip
+        literals = [made.reason.facts[at] for at in more]
+        against = ClauseGeneraliser(np.unique(np.concatenate(found), axis=0)).against(
+            np.array([part.holds for part in literals], bool), literals)  # fmt: skip
+        for added in itertools.islice(against, WEAKER):
+            yield ClauseOfReason(made.reason, tuple(sorted((*parts, *(more[at] for at in added)))))
 
-    def _joins(self, cube: Cube, state: State, alive: list[int]) -> bool:
-        """Adds a clause that all steps keep, with the candidates alive, unless it is banned or
-        holds in the state that is to be kept out."""
-        number = self._numbered(*cube.reason.clause(cube.parts))
-        if number in self.banned or not self.pool.broken_in([state])[0][number]:
-            return False
-        for name, (_, core) in cube.cores.items():
-            for instance in self._scope.by_step[name]:
-                self._because[number, instance.number] = core | {number}
-        alive.append(number)
-        return True
+    def _answered(
+        self, lost: Sequence[GoalCounterexample], killers: Mapping[int, tuple[State, Instance]]
+    ) -> bool:  # fmt: skip
+        """Did new candidates come of it? Twice of what is nearest to the reason, then twice of what
+        is farther, and so on."""
+        return any(self._add_candidates(lost, killers) for _ in range((FARTHEST + 1) * FEW_TIMES))
+
+    def _add_candidates(
+        self, lost: Sequence[GoalCounterexample], killers: Mapping[int, tuple[State, Instance]]
+    ) -> int:  # fmt: skip
+        """New candidates against what is lost; and against the states which spoke against the
+        plainest of those candidates that would have kept it out, and so on."""
+        todo: list[tuple[int, int, int, _ToKeepOut]] = []
+        times = Counter(self._against_what)
+
+        def push(one: _ToKeepOut, depth: int) -> None:
+            asked = times[one.state, one.goal.number]
+            heapq.heappush(todo, (asked + 2 * depth, len(seen), depth, one))
+
+        seen: set[tuple[State, int]] = set()
+        for gone in lost:
+            seen.add((gone.state, gone.goal.number))
+            push(_ToKeepOut(gone.state, gone.goal, gone.instance), 0)
+        made = 0
+        for _ in range(AT_ONCE + AT_ONCE // 2):
+            if not todo:
+                break
+            _, _, depth, one = heapq.heappop(todo)
+            made += self._add_candidates_against(one)
+            if depth == DEEPEST:
+                continue
+            broken = self.pool.broken_in([one.state])[0]
+            helpful = [
+                _ToKeepOut(killers[int(n)][0], self.pool.candidates[n], killers[int(n)][1])
+                for n in np.flatnonzero(broken) if int(n) in killers and n not in self.banned
+            ]  # fmt: skip
+            helpful.sort(key=lambda other: (
+                other.goal.cost + 2 * times[other.state, other.goal.number],
+                other.goal.number))  # fmt: skip
+            for other in helpful[:RESCUED]:
+                if (other.state, other.goal.number) not in seen:
+                    seen.add((other.state, other.goal.number))
+                    push(other, depth + 1)
+        return made
 
     # -- what steps keep ----------------------------------------------------------------------
 
-    def _alive(self) -> list[int]:
-        """The largest set of candidates that every step keeps."""
+    def _alive(self) -> tuple[list[int], dict[int, tuple[State, Instance]]]:
+        """The largest set of candidates that every step keeps; by each other what spoke against."""
         scope, candidates = self._scope, self.pool.candidates
         alive = np.ones(len(candidates), bool)
         alive[sorted(self.banned)] = False
+        killers: dict[int, tuple[State, Instance]] = {}
+        self._before = self._after = scope.rows([])
         if not candidates:
-            return []
-        known = [(scope.grounded.instances[number], state) for state, number in self._pairs]
+            return [], killers
+        known = [(self._scope.grounded.instances[number], state) for state, number in self._pairs]
         if known:
             before = self.pool.broken_in([state for _, state in known])
             after = self.pool.broken_in([scope.step(state, one) for one, state in known])
             changed = True
             while changed:
                 changed = False
-                for was, then in zip(before, after, strict=True):
-                    if not (was & alive).any() and (then & alive).any():
-                        alive &= ~then
+                for at, (instance, state) in enumerate(known):
+                    if not (before[at] & alive).any() and (after[at] & alive).any():
+                        for number in np.flatnonzero(after[at] & alive):
+                            killers[int(number)] = state, instance
+                        alive &= ~after[at]
                         changed = True
         asked = True
         while asked:
             asked = False
             for instance in scope.instances:
-                asked |= self._drop(instance, alive)
-        return [int(n) for n in np.flatnonzero(alive)]
+                asked |= self._drop(instance, alive, killers)
+        broken = self.pool.broken_in([state for state, _ in self._pairs], alive)
+        honest = [pair for pair, row in zip(self._pairs, broken, strict=True) if not row.any()]
+        self._before = scope.rows([state for state, _ in honest])
+        self._after = scope.rows([scope.step(state, scope.grounded.instances[number])
+                                  for state, number in honest])  # fmt: skip
+        return [int(n) for n in np.flatnonzero(alive)], killers
 
-    def _drop(self, instance: Instance, alive: npt.NDArray[np.bool_]) -> bool:
+    def _drop(
+        self, instance: Instance, alive: npt.NDArray[np.bool_],
+        killers: dict[int, tuple[State, Instance]],
+    ) -> bool:  # fmt: skip
         """Leaves out what an instance does not keep. Was anything asked that was not known?"""
         scope, candidates = self._scope, self.pool.candidates
         asked = [int(n) for n in np.flatnonzero(alive)
@@ -290,8 +417,11 @@ class GuidedSearch:
                         self._because[n, instance.number] = frozenset(said["core"])
                 break
             state = tuple(said["state"])
+            broken = self.pool.broken_in([scope.step(state, instance)], alive)[0]
             self._pairs.append((state, instance.number))
-            alive &= ~self.pool.broken_in([scope.step(state, instance)], alive)[0]
+            for number in np.flatnonzero(broken):
+                killers[int(number)] = state, instance
+            alive &= ~broken
             asked = [n for n in asked if alive[n]]
         return True
 
@@ -329,7 +459,6 @@ class _RoundSolver:
     def __init__(self, scope: BoundedSteps, candidates: Sequence[InvariantCandidate]) -> None:
         self._whole, self._candidates = scope, candidates
         self._told: set[int] = set()
-        self._facts: dict[Any, Any] = {}
 
     @cached_property
     def _scope(self) -> BoundedSteps:
@@ -371,69 +500,6 @@ class _RoundSolver:
         self._solver.pop()
         return said
 
-    def breaking(
-        self, cube: Cube, instances: Sequence[Instance], alive: Sequence[int]
-    ) -> Answer:  # fmt: skip
-        """A state that obeys the candidates alive and, at some places, a clause, and from which an
-        instance breaks the clause for some values; else the facts and candidates that suffice."""
-        named, context = self._named(alive), self._scope.context
-        variables = cube.reason.slice.variables
-        values = [z3.Int(f"value {v.args[0]}: {v.sort.name}", context) for v in variables]
-        of = {v.args[0]: value for v, value in zip(variables, values, strict=True)}
-        facts = {f"fact {part}": part for part in cube.parts}
-        taken = [z3.Bool(f"instance {one.number}", context) for one in instances]
-        self._solver.push()
-        self._solver.add(
-            z3.Or(*taken), *(z3.Implies(one, z3.And(*self._scope.guard(instance), context))
-                             for one, instance in zip(taken, instances, strict=True)),
-            *(z3.And(value >= domain[0], value <= domain[-1])
-              for value, domain in zip(values, cube.domains, strict=True)),
-            *(self._scope.lower(cube.clause_at(place)) for place in cube.places),
-        )  # fmt: skip
-        for name, part in facts.items():
-            symbol = z3.Bool(name, context)
-            read = cells_of_all(atom for _, atom in cube.atoms(part))
-            same = []
-            for one, instance in zip(taken, instances, strict=True):
-                if instance.writes.keys().isdisjoint(read):
-                    same.append(one)
-                else:
-                    self._solver.add(z3.Implies(z3.And(symbol, one),
-                                                self._fact(cube, part, instance, of)))  # fmt: skip
-            if same:
-                self._solver.add(z3.Implies(z3.And(symbol, z3.Or(*same)),
-                                            self._fact(cube, part, None, of)))  # fmt: skip
-        answer, said = self._solver.check(*(z3.Bool(name, context) for name in facts), *named), None
-        if answer == z3.sat:
-            model = self._solver.model()
-            said = {
-                "state": list(self._scope.codes(model)),
-                "values": [model.eval(one, model_completion=True).as_long() for one in values],
-                "instance": next(instance.number for one, instance in zip(
-                    taken, instances, strict=True) if z3.is_true(model.eval(one)))}  # fmt: skip
-        elif answer == z3.unsat:
-            core = [part.decl().name() for part in self._solver.unsat_core()]
-            said = {"core": sorted(int(n.removeprefix(NAMED)) for n in core if n not in facts),
-                    "facts": sorted(facts[n] for n in core if n in facts)}  # fmt: skip
-        self._solver.pop()
-        return said
-
-    def _fact(
-        self, cube: Cube, part: int, instance: Instance | None, values: Mapping[str, Any]
-    ) -> Any:  # fmt: skip
-        """A fact of the chosen values, after an instance or before."""
-        fact = cube.reason.facts[part]
-        key = instance and instance.number, cube.reason.slice, fact.atom, fact.holds
-        if key not in self._facts:
-            said = []
-            for chosen, atom in cube.atoms(part):
-                lowered = (self._scope.lower(atom) if instance is None
-                           else self._scope.term_after(instance, atom))  # fmt: skip
-                said.append(z3.Or(*(values[name] != code for name, code in chosen.items()),
-                                  lowered if fact.holds else z3.Not(lowered)))  # fmt: skip
-            self._facts[key] = z3.And(*said)
-        return self._facts[key]
-
     def _as_answer(self, answer: Any, state: Callable[[], State]) -> Answer:
         if answer == z3.sat:
             return {"state": list(state())}
@@ -457,20 +523,35 @@ class _RoundSolver:
 NAMED = "candidate "
 OPEN = -1
 
-ASKED = 150
-"""Questions about plain clauses of a reason, after which no other is tried."""
+PLAINEST = 5
+"""Clauses that join the candidates, of all that are made against a state at one time."""
 
-FEW_VARIABLES = 4
-"""Of a reason of more, only plain clauses are asked about: each question takes long."""
+SPOKEN_AGAINST = 5
+"""Of these besides, though a known step does not keep them."""
+
+WEAKENED = 6
+"""Clauses besides, made of those that known steps do not keep."""
+
+WEAKER = 2
+"""Of each of these."""
+
+LOOKED_AT = 150
+"""Clauses of which these are chosen."""
 
 DEEPEST = 3
-"""States that are to be kept out one for the other."""
+"""States that spoke against a candidate made against a state that spoke against a candidate ..."""
 
 AT_ONCE = 8
 """Goals that clauses are made for in one round."""
 
+FEW_TIMES = 2
+"""Rounds in which facts of one level are all that is tried for a goal."""
+
 FARTHEST = 2
 """The last level."""
+
+RESCUED = 3
+"""Candidates that are tried to be saved for each of them."""
 
 BEGIN = 1_000
 """Numbers below are of goals."""

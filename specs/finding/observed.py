@@ -372,7 +372,7 @@ class ClauseGeneraliser:
 
     def __init__(self, rows: npt.NDArray[np.bool_]) -> None:
         """Rows of literals by position, each row once."""
-        self.rows = rows
+        self._rows = rows
 
     @classmethod
     def of_columns(cls, columns: Sequence[Column], real: Column) -> ClauseGeneraliser:
@@ -380,17 +380,13 @@ class ClauseGeneraliser:
         return cls(_different_rows(columns, real))
 
     def against(
-        self, truth: npt.NDArray[np.bool_], literals: Sequence[Literal],
-        lacking: Callable[[tuple[int, ...]], Collection[int]] = lambda chosen: (),
-    ) -> Iterator[tuple[int, ...]]:  # fmt: skip
+        self, truth: npt.NDArray[np.bool_], literals: Sequence[Literal]
+    ) -> Iterator[tuple[int, ...]]:
         """The minimal sets of literals that have the values in `truth` together in no row, by
-        position: the simplest first, with few literals and few variables.
-
-        `lacking`: of which literals a set needs one more; it is asked again after a set is given.
-        """
+        position: the simplest first, with few literals and few variables."""
         if not len(truth):
             return
-        same = self.rows == truth
+        same = self._rows == truth
         same = same[np.argsort(-same.sum(axis=1), kind="stable")]
         columns = np.packbits(same, axis=0).T.copy()
         costs = [one.cost + 1 for one in literals]
@@ -399,32 +395,22 @@ class ClauseGeneraliser:
         number = itertools.count()
         open_sets: list[_OpenSet] = [(0, 0, (), frozenset(), everything)]
         seen: set[tuple[int, ...]] = set()
-        more_than_minimal: set[tuple[int, ...]] = set()
         for _ in range(OPENED):
             if not open_sets:
                 return
             cost, _, chosen, free, before = heapq.heappop(open_sets)
             left = before & columns[chosen[-1]] if chosen else before
             first = int((left != 0).argmax())
-            if left[first]:
-                row = 8 * first + 8 - int(left[first]).bit_length()
-                needed: Collection[int] = np.flatnonzero(~same[row])
-            elif chosen in more_than_minimal or all(
-                np.bitwise_and.reduce(columns[[*chosen[:at], *chosen[at + 1 :]]], axis=0,
-                                      initial=255).any()
-                for at in range(len(chosen))
-            ):  # fmt: skip
-                key = tuple(sorted(chosen))
-                needed = lacking(key)
-                if not needed:
-                    yield key
-                    needed = lacking(key)
-                more_than_minimal.update((*chosen, int(one)) for one in needed)
-            else:
+            if not left[first]:
+                if all(np.bitwise_and.reduce(columns[[*chosen[:at], *chosen[at + 1 :]]], axis=0,
+                                             initial=255).any()
+                       for at in range(len(chosen))):  # fmt: skip
+                    yield tuple(sorted(chosen))
                 continue
             if len(chosen) == MOST_LITERALS:
                 continue
-            for one in needed:
+            row = 8 * first + 8 - int(left[first]).bit_length()
+            for one in np.flatnonzero(~same[row]):
                 more = (*chosen, int(one))
                 key = tuple(sorted(more))
                 if key not in seen:

@@ -13,7 +13,7 @@ Scalable, Interpretable Distributed Protocol Verification by Inductive Proof Sli
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,13 +23,7 @@ from model.language.sorts import BOOL, Names, Numbers, Sort
 from model.language.terms import Term
 from specs.finding.candidates import BoundedSteps, InvariantCandidate
 from specs.finding.observed import StateRows
-from specs.finding.vocabulary import (
-    Literal,
-    SliceVariables,
-    made_again,
-    over_its_variables,
-    slice_over,
-)
+from specs.finding.vocabulary import Literal, SliceVariables, made_again, slice_over
 from specs.grounded_steps import State
 from specs.lowering.instances import Instance
 from specs.splitting import GoalSplitter, Subgoal, substituted
@@ -50,10 +44,6 @@ class ViolationReason:
 
     slice: SliceVariables
     facts: tuple[Literal, ...]
-
-    def clause(self, parts: Iterable[int]) -> tuple[SliceVariables, tuple[Literal, ...]]:
-        """The clause that denies some of the facts, over the variables that it uses."""
-        return over_its_variables(self.slice, [self.facts[part].negated for part in parts])
 
 
 @dataclass
@@ -292,16 +282,13 @@ class _Counterexample:
                 facts.setdefault(term, (holds, cost))
 
         own = {v.args[0] for v in one.variables}
-        values = {v.args[0]: key[1] for key, v in zip(order, one.variables, strict=True)}
         for atom, holds in self._facts.atoms.items():
             term = atom
             for name in sorted(atom.free & renamed.keys()):
                 term = substituted(term, t.var(name, self._kinds[name]), renamed[name])
             if term.free <= own:
-                same: list[Term] = []
-                add(self._flat(term, one, values, same), holds, 1)
-                for equal in same:
-                    add(equal, True, 1)
+                add(term, holds, 1)
+        values = {v.args[0]: key[1] for key, v in zip(order, one.variables, strict=True)}
         for term, cost in [*_compared(list(facts), one), *self._field_facts(one)]:
             if term not in facts and t.not_(term) not in facts:
                 add(term, bool(self._value(self._before, term, values)), cost)
@@ -312,24 +299,6 @@ class _Counterexample:
             for far, part in self._nearest(one, facts)
         ]  # fmt: skip
         return ViolationReason(one, tuple(said))
-
-    def _flat(
-        self, term: Term, one: SliceVariables, values: Values, same: list[Term]
-    ) -> Term:  # fmt: skip
-        """A fact with a variable for each index that is a field of the variable's value; `same`
-        takes these equalities, which are facts, too."""
-        args = [self._flat(arg, one, values, same) if isinstance(arg, Term) else arg
-                for arg in term.args]  # fmt: skip
-        leaf = self._scope.grounded.recorded.fields.get(term.args[0]) if term.op == "get" else None
-        for at, sort in enumerate(() if leaf is None else leaf.dims, 1):
-            if args[at].op == "get":
-                code = self._value(self._before, args[at], values)
-                for v in one.variables:
-                    if v.sort.name == sort.name and values[v.args[0]].args[0] == code:
-                        same.append(t.eq(args[at], v))
-                        args[at] = v
-                        break
-        return t.make(term.op, tuple(args), term.sort)
 
     def _nearest(self, one: SliceVariables, facts: Collection[Term]) -> list[tuple[int, Literal]]:
         """What is defined of a slice's variables beside the facts; those first that read a value
@@ -343,18 +312,9 @@ class _Counterexample:
         return sorted(found, key=lambda pair: pair[0] + pair[1].cost)[:MOST_BESIDE]
 
     def _field_facts(self, one: SliceVariables) -> Iterator[tuple[Term, int]]:
-        """What is said of the same variables by fields of two values, roles and states, and by
-        numbers without index."""
+        """What is said of the same variables by fields of two values, roles and states."""
         for leaf in self._scope.grounded.recorded.fields.values():
-            if leaf.budget is not None:
-                continue
-            if not leaf.dims:
-                number = t.get(leaf.name, (), leaf.sort)
-                for v in one.variables:
-                    if isinstance(leaf.sort, Numbers) and v.sort.name == leaf.sort.name:
-                        yield t.eq(v, number), BESIDE
-                        yield t.lt(v, number), BESIDE
-                        yield t.lt(number, v), BESIDE
+            if leaf.budget is not None or not leaf.dims:
                 continue
             choices = [[v for v in one.variables if v.sort.name == sort.name] for sort in leaf.dims]
             for chosen in itertools.product(*choices):
@@ -377,22 +337,14 @@ MOST_BESIDE = 600
 
 
 def _compared(facts: Sequence[Term], one: SliceVariables) -> Iterator[tuple[Term, int]]:
-    """Comparisons of the variables, and of the values in the facts, where they are of one sort or
-    are compared there."""
+    """Comparisons of the variables, and of the values in the facts, where they are of one sort."""
     values: dict[Term, None] = dict.fromkeys(one.variables)
-    compared: set[frozenset[Term]] = set()
     for fact in facts:
-        if fact.op in ("eq", "lt", "le"):
-            compared.add(frozenset(
-                side.args[0] if side.op == "add" else side for side in fact.args))  # fmt: skip
         for part in nodes(fact):
             if part.op == "get" and isinstance(part.sort, Numbers):
                 values[part] = None
-    for value in values:
-        if value.op == "get" and isinstance(value.sort, Numbers):
-            yield t.le(value, t.const(value.sort.low, value.sort)), 2
     for left, right in itertools.combinations(values, 2):
-        alike = left.sort.name == right.sort.name or {left, right} in compared
+        alike = left.sort.name == right.sort.name
         cost = 1 if left.op == right.op == "var" else 2
         if alike and isinstance(left.sort, Numbers):
             yield t.eq(left, right), cost

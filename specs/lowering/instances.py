@@ -88,8 +88,3 @@ def cells_of(term: Term) -> frozenset[int]:
                 cells_of(arg) for arg in term.args if isinstance(arg, Term)))  # fmt: skip
         _cells[term] = found
     return found
-
-
-def cells_of_all(terms: Iterable[Term]) -> frozenset[int]:
-    """The cells that any of some grounded terms reads."""
-    return frozenset().union(*map(cells_of, terms))

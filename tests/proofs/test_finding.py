@@ -28,7 +28,7 @@ from specs.finding.graph import dot, svg, who_needs_whom
 from specs.finding.guided import ClauseMaker, GuidedSearch
 from specs.finding.notation import as_file, triggers_of
 from specs.finding.observed import ClauseGeneraliser, SliceSample, StateRows, reached, walked
-from specs.finding.reasons import _compared, _Counterexample, reasons
+from specs.finding.reasons import reasons
 from specs.finding.search import (
     Effort,
     InvariantSearchResult,
@@ -337,22 +337,6 @@ def test_clauses_against_a_state_are_what_no_row_lacks_the_plainest_first():
     assert list(made) == [(0, 1), (3,)]
 
 
-def test_where_a_step_speaks_against_a_plain_clause_it_says_one_fact_more():
-    # Rows: neither, the first, the second; a step leads to where both are so, without the third.
-    rows = ClauseGeneraliser.of_columns([column(0, 1, 0), column(0, 0, 1), column(1, 1, 0)],
-                                        column(1, 1, 1))  # fmt: skip
-    spoken_against: list[tuple[int, ...]] = []
-
-    def lacking(chosen: tuple[int, ...]) -> list[int]:
-        return [2] if chosen in spoken_against else []
-
-    made = rows.against(np.array([True, True, True]), facts(1, 1, 9), lacking)
-
-    assert next(made) == (0, 1)
-    spoken_against.append((0, 1))
-    assert list(made) == [(1, 2), (0, 1, 2)]
-
-
 def test_there_is_no_clause_against_a_state_that_was_reached():
     made = ClauseGeneraliser.of_columns([column(0, 1, 0), column(0, 0, 1)], column(1, 1, 1))
 
@@ -461,42 +445,6 @@ def test_the_reason_of_a_counterexample_is_so_in_it_and_in_no_reached_state_at_a
 
     assert everything.complete
     assert made
-
-
-def test_an_index_that_is_a_field_is_the_variable_of_its_value_in_a_reason():
-    scope, goal = scope_of_one()
-    recorded = scope.grounded.recorded
-    b, e = t.var("b", recorded.fields["won"].dims[0]), t.var("e", recorded.fields["won"].dims[1])
-    read = t.get("read.epoch", (b,), recorded.fields["read.epoch"].sort)
-    of_field = t.get("won", (b, read), BOOL)
-    reading = _Counterexample(scope, None, next(counterexamples(scope, goal))[1], lambda one: [])
-    same: list[t.Term] = []
-
-    first, other = (reading._flat(of_field, SliceVariables((b, e)), {
-        "b": t.const(0), "e": t.const(code)}, same) for code in (0, 1))  # fmt: skip
-
-    assert first is t.get("won", (b, e), BOOL)
-    assert same == [t.eq(read, e)]
-    assert other is of_field
-
-
-def test_what_an_equation_puts_apart_by_one_is_compared_too():
-    fields = HISTORY.recorded().fields
-    x, y = t.var("x", fields["zk.epoch"].sort), t.get("zk.version", (), fields["zk.version"].sort)
-
-    one_more = _compared([t.eq(x, t.add(y, t.const(1)))], SliceVariables((x,)))
-
-    assert t.lt(y, x) in [term for term, _ in one_more]
-    assert t.lt(y, x) not in [term for term, _ in _compared([t.lt(y, t.const(1))],
-                                                            SliceVariables((x,)))]  # fmt: skip
-
-
-def test_what_each_step_keeps_is_made_of_a_reason_at_once():
-    recorded = ELECTION.recorded()
-    found = find_invariants(without(*FIVE), recorded, QUICK)
-
-    assert found.verdict is Verdict.HOLDS
-    assert found.counts["candidates"] - found.counts["kept"] <= 5
 
 
 def test_of_facts_beside_a_reason_those_are_kept_that_say_more_of_what_it_reads(monkeypatch):
