@@ -167,9 +167,9 @@ def _begins_where_loaded(context: RuleContext, loaded: Sequence[Event], start: E
     ):
         return
     ends = {each.offset for each in loaded}
-    if last.kind == _COMPLETED and len(ends) > 1 and loaded[-2].offset != last.offset:
-        # Its end is in three lines, of which one is wrong.
-        before = loaded[-2]
+    before = loaded[-2] if len(loaded) > 1 else last
+    if last.kind == _COMPLETED and before.offset != last.offset and last.at - before.at < _AT_ONCE:
+        # The end of what was loaded at one time is in three lines, of which one is wrong.
         wrong = before if last.offset == start.offset else last
         if start.offset in (before.offset, last.offset):
             _compared(context, start, wrong, wrong.offset or 0, start.offset, "the start of it")
