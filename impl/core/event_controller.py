@@ -301,8 +301,7 @@ class EventController:
     async def partitions_changed(self, topic: str) -> None:
         """``PartitionModifications``: partitions that were added to a topic.
 
-        Of a topic that is to be deleted they are not created, and since 2.0 taken back, together
-        with known ones that have no znode (``restorePartitionReplicaAssignment``).
+        Of a topic that is to be deleted they are not created, and since 2.0 taken back.
         """
         if topic not in self.core.context.queued_for_deletion:
             fresh = await self._read_topic(topic)
@@ -310,11 +309,9 @@ class EventController:
                 await self.journal.adding({one: self.core.context.assignment(one) for one in fresh})
             await self.create_partitions(fresh)
             return
-        client, known = self.core.client, self.core.context.assignments.get(topic, {})
+        client, kept = self.core.client, self.core.context.assignments.get(topic, {})
         registered = await client.topic(topic, watch=True)
-        if self.release.since("2.0") and registered and set(registered.partitions) - set(known):
-            there = set(map(int, await client.names(paths.partitions(topic))))
-            kept = {number: known[number] for number in sorted(there & set(known))}
+        if self.release.since("2.0") and registered and set(registered.partitions) - set(kept):
             version = self.core.context.epoch_version
             await client.set_topic(topic, kept, version, registered.topic_id)
 
@@ -531,7 +528,7 @@ class EventController:
             self.reassigner.in_progress(),
             self.release,
         )
-        for partitions in due.values():
+        for partitions in filter(None, due.values()):
             together = [partitions] if self.release.since("2.0") else [[one] for one in partitions]
             for group in together:
                 await self.elect_preferred(group, "AutoTriggered")

@@ -140,7 +140,9 @@ def _of_watches(world: WholeCluster, node: ClusterNode, there: _Registered) -> I
     watches, session = world.zookeeper.watches, node.session.session
     data = {path for path, sessions in watches.data.items() if session in sessions}
     children = {path for path, sessions in watches.children.items() if session in sessions}
-    wanted = {paths.CONTROLLER, paths.REASSIGN_PARTITIONS, paths.PREFERRED_ELECTION}
+    wanted = {paths.CONTROLLER, paths.PREFERRED_ELECTION}
+    if not there.asked:  # a change of what is left of it uses up the watch, until all is done
+        wanted.add(paths.REASSIGN_PARTITIONS)
     wanted |= {paths.topic(one) for one in there.assigned}
     parents = {paths.BROKER_IDS, paths.TOPICS, paths.ISR_CHANGES}
     if there.release.since("1.0"):

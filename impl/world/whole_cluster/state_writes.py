@@ -175,8 +175,13 @@ def _dropped(
 def _raised(
     context: ClusterContext, before: StatesBefore, one: TopicPartition, old: State, new: State
 ) -> Iterator[Difference]:
-    """When brokers start, leader epochs are raised of moves to them, and of no other moves."""
-    if one in before.targets and (old.leader, old.isr) == (new.leader, new.isr):
+    """When brokers start, leader epochs are raised of moves to them, and of no other moves.
+
+    The last member of an ISR stays when it fails, under a new leader epoch.
+    """
+    failed = before.epochs.items() - context.broker_epochs.items()
+    has_failed = any(broker in old.isr for broker, _ in failed)
+    if one in before.targets and (old.leader, old.isr) == (new.leader, new.isr) and not has_failed:
         epochs = context.broker_epochs.items()
         started = {broker for broker, epoch in epochs if before.epochs.get(broker) != epoch}
         is_target = bool(started.intersection(before.targets[one]))

@@ -173,7 +173,7 @@ def test_who_is_not_in_the_known_isr_is_not_asked_to_lead_since_2_6(release: str
     moving.elected.journal.leaders_wanted = leaders_wanted  # type: ignore[method-assign]
     wait(moving.elected.guarded(moving.elected.rebalance))
 
-    assert wanted == [[T0] if release == "2.5" else []]
+    assert wanted == ([[T0]] if release == "2.5" else [])
 
 
 def test_nobody_is_elected_of_a_topic_that_is_to_be_deleted_or_of_an_unknown_one() -> None:
