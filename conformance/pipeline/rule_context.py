@@ -38,7 +38,8 @@ class RuleContext:
 
     def looked(self, rule: Rule, times: int = 1) -> None:
         """Counts a comparison: a rule that never compared does not hold."""
-        self.checked[rule.name] = self.checked.get(rule.name, 0) + times
+        if times:
+            self.checked[rule.name] = self.checked.get(rule.name, 0) + times
 
     def report(
         self, kind: FindingKind, rule: Rule, event: Event, why: str, allowed: str | None = None

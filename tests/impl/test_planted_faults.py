@@ -69,7 +69,7 @@ PLANTED = {
     ),
     "a write that ZooKeeper does not carry out is taken for one that came too late": Fault(
         Partition.written, "failure is not None and not isinstance(failure, NoNode)", "False",
-        "takes version .* for outdated", "denials",
+        "takes version .* for outdated", "denials", first=29,
     ),
     "a move goes on when another broker starts than one of its targets": Fault(
         EventController.reassignments_may_go_on, "if came & set(self._target(partition))",
@@ -145,7 +145,7 @@ PLANTED = {
         EventController._is_of_now,
         "return self.active and self.core.context.epoch == request.controller_epoch",
         "return self.active", "takes an answer to a request of controller epoch",
-        "operators", first=2,
+        "operators", first=20,
     ),
     "a producer is acknowledged across a lost leadership": Fault(
         DelayedProduce.outcome,
@@ -226,7 +226,7 @@ PLANTED = {
     "a move whose work has failed is said to have begun (KIP-455)": Fault(
         Reassigner.attempt, "return False", "return True",
         "answers NONE to whoever wants .*, and not UNKNOWN_SERVER_ERROR", "deposed", "2.4",
-        first=325,
+        first=49,
     ),
     "a move that is cancelled is said to be under way (KIP-455)": Fault(
         ControllerApi.alter_reassignments, "if not await steps.attempt(partition, work):",
@@ -318,7 +318,7 @@ PLANTED = {
     ),
     "somebody who is not in sync is elected": Fault(
         leader_election.offline, "tuple(member for member in isr if member in live)", "alive",
-        "handles .* it writes", "crashes",
+        "handles .* it writes", "crashes", first=4,
     ),
     "a preferred leader is elected though it leads (1.0)": Fault(
         PartitionMachine._leads_as_preferred, "known if leads else None", "None",
@@ -331,7 +331,7 @@ PLANTED = {
     ),
     "changed ISRs are announced once, refused or not": Fault(
         ReplicaManager.maybe_propagate_isr_changes, "self.isr_changes |= changes", "pass",
-        "to announce of changed ISRs, and it is", "denials",
+        "to announce of changed ISRs, and it is", "denials", first=18,
     ),
     "what waits is handled in the next session": Fault(
         ControllerEventManager.expire, "self.waiting.clear()", "pass",

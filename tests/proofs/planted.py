@@ -80,7 +80,7 @@ FAULTS: tuple[FaultInProof, ...] = (
           "fetching", (("require(slowest > mine.hw, ", "require(slowest != mine.hw, "),)),
     FaultInProof("hw_during_write", "the high watermark moves while an ISR write is under way",
           "fetching", ((
-              """        require(is_unlocked(now, broker),                 "none of its ISR writes waits for an answer")
+              """        require(is_unlocked(now, broker), "none of its ISR writes waits for an answer")
     require(every(""", """        pass
     require(every("""),)),
     FaultInProof("hw_by_registered_isr", "the leader counts on the ISR in ZooKeeper, not on its own",
@@ -206,7 +206,7 @@ FAULTS: tuple[FaultInProof, ...] = (
                    "        return its\n"),)),
     FaultInProof("two_writes_at_once", "a leader sends an ISR write before the last one is answered",
           "isr", ((
-              """    require(is_unlocked(now, leader),                     "none of its ISR writes waits for an answer")
+              """    require(is_unlocked(now, leader), "none of its ISR writes waits for an answer")
 
 
 def require_laggard""", """

@@ -97,5 +97,5 @@ def test_check_names_the_lost_record_by_the_traces_which_tell_of_fetches(run: Lo
     done = CliRunner().invoke(check, [str(run.folder / TRACE)])
 
     assert done.exit_code == 1
-    assert "no_message_loss: who leads has all that was committed" in done.output
+    assert "no_message_loss: a leader has every committed record" in done.output
     assert "has no more than offset 1; below 2 is committed" in done.output

@@ -79,7 +79,7 @@ def test_a_broker_may_be_refused_an_isr_in_its_new_session_before_it_registers(
 
     monkeypatch.setattr(SimulatedBroker, "open_session", open_session)
 
-    report = judged(0)
+    report = judged(1)
 
     assert report.verdict is Verdict.HOLDS, report.findings
     assert sum(one.forced[NEW_SESSION] for one in report.replayed) == 4
