@@ -218,8 +218,8 @@ def _sent_otherwise(
 def _preferred(
     node: BrokerWithDisk, before: StatesBefore, after: Mapping[TopicPartition, tuple[str, int]]
 ) -> Iterator[Difference]:
-    """An election of preferred leaders: whoever can lead does. Of who does already nothing is
-    written, as the controller knows since 2.2, and as is registered up to 1.0."""
+    """An election of preferred leaders: whoever can lead does. Where the controller knows that the
+    preferred replica leads, nothing is written, up to 1.0 and since 2.2."""
     context, release = node.controller.core.context, node.release
     if before.wanted is None:
         return
@@ -244,7 +244,7 @@ def _preferred(
         if old.controller_epoch > context.epoch:  # a newer controller has elected: it gives up
             continue
         offline = one in context.offline_directories.get(first, ())
-        known = before.leaders.get(one) if release.since("1.1") else old.leader
+        known = before.leaders.get(one)
         if first in before.live and first in old.isr and not offline and known != first:
             yield f"the leader of {one}", decode_state(*one, *now).leader, first
         if old.leader == known == first and (release.since("2.2") or not release.since("1.1")):
