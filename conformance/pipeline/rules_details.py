@@ -651,7 +651,7 @@ def _replicas_are_kept(context: RuleContext) -> None:
     replicas that it had before once more.
     """
     history = context.history
-    told: dict[tuple[object, ...], list[Event]] = defaultdict(list)
+    by_epoch: dict[tuple[object, ...], list[Event]] = defaultdict(list)
     for event in context.innocent(history.events):
         if not event.replicas or event.tp is None:
             continue
@@ -660,8 +660,8 @@ def _replicas_are_kept(context: RuleContext) -> None:
         age = history.age(event)
         if epoch is None or event.controller_epoch is None or age is None or epoch < 0:
             continue
-        told[age, event.tp, event.controller, event.controller_epoch, epoch].append(event)
-    for lines in told.values():
+        by_epoch[age, event.tp, event.controller, event.controller_epoch, epoch].append(event)
+    for lines in by_epoch.values():
         context.looked(REPLICAS_KEPT, len(lines) - 1)
         sets = defaultdict(list)
         for event in lines:

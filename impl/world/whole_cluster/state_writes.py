@@ -163,7 +163,7 @@ def _dropped(
     """What is asked for by the znode leaves it when it is reached, refused, or has failed."""
     context, left = node.controller.core.context, wait(world.admin.reassignments())
     changes = world.nodes[node.broker].state_changes
-    if node.controller.journal is not changes:  # what failed is told to somebody else
+    if node.controller.journal is not changes:  # another journal has what failed
         return
     failed = changes.failed_moves
     for one in sorted({*before.asked} - {*left} - failed):

@@ -129,8 +129,8 @@ def test_an_announcement_of_a_partition_that_is_not_there_is_told_all_the_same(
 
     moving.handle()
 
-    told = [broker for broker, one in moving.take_sent() if isinstance(one, UpdateMetadata)]
-    assert told == [1, 2, 3]
+    asked = [broker for broker, one in moving.take_sent() if isinstance(one, UpdateMetadata)]
+    assert asked == [1, 2, 3]
 
 
 @pytest.mark.parametrize("release", SINCE_2_4)
